@@ -91,7 +91,7 @@ def depth(measures: Sequence[Any], last_relevant: Callable[[], int]) -> int:
 
 
 def values(measures: Sequence[Any], grades: Mapping[str, int], ranked: Sequence[str]) -> dict[str, float]:
-    """One query's value of each measure. ``grades``: judgments; ``ranked``: item ids, best first, deep enough."""
+    """One query's value of each measure, in their order. ``grades``: judgments; ``ranked``: item ids, best first, deep enough."""
     import ir_measures
 
     # Ranks instead of scores: trec_eval orders ties by id, and ours go by the corpus. Numbers instead of ids: it ends an id
@@ -99,7 +99,8 @@ def values(measures: Sequence[Any], grades: Mapping[str, int], ranked: Sequence[
     number = {item: str(n) for n, item in enumerate(dict.fromkeys([*ranked, *grades]))}
     run = {"q": {number[item]: -float(rank) for rank, item in enumerate(ranked)}}
     judged = {"q": {number[item]: grade for item, grade in grades.items()}}
-    return {str(m.measure): float(m.value) for m in ir_measures.iter_calc(measures, judged, run)}
+    found = {str(m.measure): float(m.value) for m in ir_measures.iter_calc(measures, judged, run)}
+    return {str(m): found[str(m)] for m in measures}  # ir-measures goes through a set: another order in every process
 
 
 # -- numbers of a record, from rows ------------------------------------------------------------------------------------

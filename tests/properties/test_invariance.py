@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +18,7 @@ from hypothesis import strategies as st
 from observatory import benchmarks, margins, runs
 from observatory.runs import Plan
 from observatory.scorers import load
-from tests.conftest import TableScorer, item, query, relate_folder
+from tests.conftest import ROOT, TableScorer, item, query, relate_folder
 
 RULES = ("random", "in_model[0:3]", "bm25", "structured_perturbation", "entity_matched")
 
@@ -136,3 +138,16 @@ def test_a_runs_expectation_agrees_with_many_seeds(small: Path) -> None:
     assert abs(np.mean(means) - exact.mean_margin) < 4 * np.std(means) / 20
     assert abs(np.mean(rates) - exact.win_rate) < 4 * max(np.std(rates), 0.01) / 20
     assert np.std(means) == pytest.approx(exact.sd_of_mean_margin, rel=0.15)
+
+
+def test_the_same_run_in_two_processes_writes_the_same_tables(small: Path, tmp_path: Path) -> None:
+    """Sets and dictionaries are ordered anew in each process (PYTHONHASHSEED); no table may be."""
+    found = []
+    for seed in ("1", "2"):
+        command = [sys.executable, "-m", "observatory", "run", "--benchmark", str(small), "--scorer", "bm25:okapi", "--rules", "random,in_model[0:2],bm25"]
+        command += ["--metrics", "nDCG@10,RR,R@2,AP,Success@1", "--out", str(tmp_path / seed), "--json"]
+        done = subprocess.run(command, env=os.environ | {"PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        folder = Path(json.loads(done.stdout)["artifact"])
+        found.append({path.name: pq.read_table(path).to_pylist() for path in sorted(folder.glob("*.parquet"))})
+    assert found[0] == found[1] and all(found[0].values())
