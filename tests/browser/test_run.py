@@ -21,7 +21,7 @@ from tests.conftest import item, query, relate_folder
 from tests.pages.conftest import write_benchmark
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-N_LONG = 2500  # queries, scored one by one: several seconds
+N_LONG = 10_000  # queries, scored one by one: several seconds on a fast machine, while the page looks once a second
 CARD = '[class*="st-key-active-"]'
 
 
@@ -95,7 +95,7 @@ def test_a_run_is_started_left_and_found_again(visit: Any, place: Path) -> None:
     start(page)
     job = newest(place)
     page.context.close()
-    job = until(place, job.id, "finished")
+    job = until(place, job.id, "finished", seconds=120)
     page = visit(job=job.id)
     page.locator('.st-key-outcome >> text=finished').wait_for()
     page.locator(".st-key-outcome").get_by_text("Open in Overview").click()
@@ -124,6 +124,6 @@ def test_a_run_is_watched_cancelled_resumed_killed_and_resumed(visit: Any, place
     assert not list((place / "store").glob("long*")), "numbers of a run that did not finish"
 
     page.get_by_role("button", name="Resume").click()
-    finished = until(place, job.id, "finished")
+    finished = until(place, job.id, "finished", seconds=120)
     page.locator(".st-key-outcome >> text=finished").wait_for()
     assert finished.attempts == 3 and [p.name for p in (place / "store").glob("long*")] == [finished.last.artifact]

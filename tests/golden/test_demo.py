@@ -52,10 +52,12 @@ def test_recomputed_numbers_are_those_committed(folder: Path, tmp_path_factory: 
     monkeypatch.setenv("OBSERVATORY_CACHE", str(tmp_path_factory.getbasetemp() / "demo-cache"))
     prepared = runs.prepare(plan, benchmarks.read(plan.benchmark, split=plan.split))
     tables = runs.measure(prepared, runs.load_scorer(plan))
-    for name, column in (("metrics", "value"), ("judged", "score")):
-        ours, theirs = (t[name][column].to_numpy() for t in (tables, artifact.tables))
-        assert ours.shape == theirs.shape and abs(ours - theirs).max(initial=0.0) < (1e-5 if name == "judged" else 0.2)
-        assert abs(ours.mean() - theirs.mean()) < 1e-4 if ours.size else name == "metrics"
+    for name, column, same in (("metrics", "value", ["query_id", "metric"]), ("judged", "score", ["query_id", "item_id", "grade"])):
+        ours, theirs = tables[name], artifact.tables[name]
+        assert ours.select(same).equals(theirs.select(same))
+        gaps = abs(ours[column].to_numpy() - theirs[column].to_numpy())
+        # Two items that score the same to the last bit but one may change places, and with them a rank.
+        assert (gaps > 1e-5).mean() < (0.002 if name == "metrics" else 1e-9) if gaps.size else name == "metrics"
     fresh = tables["margins"].to_pylist()
     committed = artifact.tables["margins"].to_pylist()
     assert len(fresh) == len(committed)
