@@ -49,6 +49,7 @@ check: $(VENV)/.test-installed
 bench: $(VENV)/.test-installed
 	$(BIN)/python -m tests.bench.coverage
 	$(BIN)/python -m tests.bench.screens build/big-store
+	$(BIN)/python -m tests.bench.paint
 	$(BIN)/python -m tests.bench.memory
 	$(BIN)/python -m tests.bench.encoders $(if $(SCIFACT),--scifact $(SCIFACT) --whole)
 

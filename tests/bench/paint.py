@@ -1,7 +1,8 @@
 """First paint of every page beside that of a one-plot page, in a real browser: ``python -m tests.bench.paint [ROUNDS]``.
 
-Each time runs from a fresh browser context's navigation to the page's first figure (or table, or button where it has no
-figure), on the artifacts that the repository ships. The pages take turns; what is printed are medians and their ratios.
+Two times from a fresh browser context's navigation, on the artifacts that the repository ships: to the browser's first
+contentful paint, and to the page's first figure (or table, or button where it has no figure). The pages take turns; what is
+printed are medians and their ratios.
 """
 
 from __future__ import annotations
@@ -34,31 +35,34 @@ OTHER = {
 SIZE = {"width": 1440, "height": 900}
 
 
-def seconds(browser: Any, address: str, selector: str) -> float:
+def seconds(browser: Any, address: str, selector: str) -> tuple[float, float]:
     context = browser.new_context(viewport=SIZE)
     try:
         page = context.new_page()
         started = time.perf_counter()
         page.goto(address)
         page.wait_for_selector(selector, timeout=60_000, state="attached")
-        return time.perf_counter() - started
+        figure = time.perf_counter() - started
+        paint = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime / 1000")
+        return paint, figure
     finally:
         context.close()
 
 
 def measure(browser: Any, hello: str, app: str, rounds: int) -> None:
     pages = sorted(p.stem for p in (ROOT / "pages").glob("*.py"))
-    opened: dict[str, Callable[[], float]] = {"one plot": lambda: seconds(browser, hello, PLOT)}
+    opened: dict[str, Callable[[], tuple[float, float]]] = {"one plot": lambda: seconds(browser, hello, PLOT)}
     opened |= {name: lambda name=name: seconds(browser, f"{app}/{'' if name == 'overview' else name}", OTHER.get(name, PLOT)) for name in pages}
-    taken: dict[str, list[float]] = {name: [] for name in opened}
+    taken: dict[str, list[tuple[float, float]]] = {name: [] for name in opened}
     for number in range(rounds + 1):
         for name, once in opened.items():
             took = once()
             if number:  # the first round warms both servers
                 taken[name].append(took)
-    base = statistics.median(taken["one plot"])
-    for name, times in taken.items():
-        print(f"{name:12} {statistics.median(times):.2f} s  {statistics.median(times) / base:.2f} x one plot", flush=True)
+    found = {name: [statistics.median(column) for column in zip(*times, strict=True)] for name, times in taken.items()}
+    base = found["one plot"]
+    for name, (paint, figure) in found.items():
+        print(f"{name:12} paint {paint:.2f} s, {paint / base[0]:.2f} x one plot   figure {figure:.2f} s, {figure / base[1]:.2f} x", flush=True)
 
 
 def main(rounds: int) -> None:
