@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from observatory.benchmarks.faults import Faults
 from observatory.benchmarks.lines import Fields
 from observatory.errors import InputError
 from observatory.records import Positive, Query
@@ -43,8 +45,16 @@ class Ids:
     """Ids seen so far and the line of each: a second one with the same id is an error that names both lines."""
 
     def __init__(self, kind: str) -> None:
-        self.kind = kind
+        self.kind, self.whole = kind, True
         self._lines: dict[str, int] = {}
+
+    @contextmanager
+    def of_file(self, faults: Faults) -> Iterator[None]:
+        """Around the reading of the file that has the ids. Where that ends early, an unknown id may be one of the rest."""
+        self.whole = False
+        with faults:
+            yield
+            self.whole = True
 
     def add(self, identifier: str, at: Fields, key: str) -> None:
         first = self._lines.setdefault(identifier, at.line)
@@ -53,7 +63,7 @@ class Ids:
 
     def resolve(self, identifier: str, at: Fields, key: str) -> str:
         """``identifier``, or an InputError where there is no such record."""
-        if identifier not in self._lines:
+        if self.whole and identifier not in self._lines:
             raise at.fault(key, f"there is no {self.kind} with this id", f"add the {self.kind} or correct the id", identifier)
         return identifier
 

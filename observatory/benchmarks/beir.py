@@ -16,7 +16,7 @@ HEADER = ("query-id", "corpus-id", "score")
 
 def recognises(path: Path) -> bool:
     """Whether ``path`` looks like a BEIR folder."""
-    return path.is_dir() and lines.find(path, "corpus.jsonl") is not None
+    return path.is_dir() and lines.named(path, "corpus.jsonl")
 
 
 def read(path: Path, split: str | None = None, faults: Faults = STRICT) -> Benchmark:
@@ -25,14 +25,23 @@ def read(path: Path, split: str | None = None, faults: Faults = STRICT) -> Bench
     The query set is every query that no *other* split judges: those without a judgment anywhere are kept and
     counted, as queries without a positive. Raises InputError for the first fault, or collects them in ``faults``.
     """
-    corpus_file, queries_file = lines.require(path, "corpus.jsonl"), lines.require(path, "queries.jsonl")
-    chosen, others = _splits(path, split)
+    lines.require_folder(path)
     content, item_ids, query_ids = RecordHash(), Ids("item"), Ids("query")
     warnings: list[str] = []
-    items = _items(corpus_file, item_ids, content, faults, warnings)
-    texts = _texts(queries_file, query_ids, faults)
-    judged = _qrels(chosen, item_ids, query_ids, content, faults, warnings)
-    elsewhere = set().union(*(_judged_ids(other, faults) for other in others)) - judged.keys() if others else set()
+    items: tuple[Item, ...] = ()
+    texts: dict[str, Record] = {}
+    judged: dict[str, Positives] = {}
+    elsewhere: set[str] = set()
+    split_name = split or ""
+    with item_ids.of_file(faults):
+        items = _items(lines.require(path, "corpus.jsonl"), item_ids, content, faults, warnings)
+    with query_ids.of_file(faults):
+        texts = _texts(lines.require(path, "queries.jsonl"), query_ids, faults)
+    with faults:
+        chosen, others = _splits(path, split)
+        split_name = chosen.name.split(".")[0]
+        judged = _qrels(chosen, item_ids, query_ids, content, faults, warnings)
+        elsewhere = set().union(*(_judged_ids(other, faults) for other in others)) - judged.keys()
     queries = tuple(
         Query(i, str(record["text"]), positives=mine.records(), irrelevant=mine.irrelevant())
         for i, record in texts.items() if i not in elsewhere
@@ -44,7 +53,7 @@ def read(path: Path, split: str | None = None, faults: Faults = STRICT) -> Bench
     unanswered = sum(not q.positives for q in queries)
     if unanswered:
         warnings.append(f"{unanswered} queries have no positive; they are kept and counted as excluded")
-    name, split_name = path.resolve().name, chosen.name.split(".")[0]
+    name = path.resolve().name
     return Benchmark(
         name=name, version="unversioned", format="beir", split=split_name, corpus_hash=content.hexdigest(),
         query_set_id=query_set_id(f"{name}/{split_name}", queries), items=items, queries=queries, warnings=tuple(warnings),

@@ -41,6 +41,17 @@ def find(folder: Path, name: str) -> Path | None:
     return None
 
 
+def named(folder: Path, name: str) -> bool:
+    """Whether the folder has anything of that name, be it a file or not: then it is meant to be one."""
+    return (folder / name).exists() or (folder / f"{name}.gz").exists()
+
+
+def require_folder(path: Path) -> None:
+    """InputError for what is no folder."""
+    if not path.is_dir():
+        raise InputError("is no folder", file=path, mend="name the folder that holds the files of the benchmark")
+
+
 def require(folder: Path, name: str) -> Path:
     """Like :func:`find`, but a missing file is an InputError."""
     path = find(folder, name)

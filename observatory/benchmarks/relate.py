@@ -15,33 +15,41 @@ from observatory.records import Benchmark, DesignatedNegative, Item, Pair, Query
 
 def recognises(path: Path) -> bool:
     """Whether ``path`` looks like a RELATE release folder."""
-    return path.is_dir() and lines.find(path, "items.jsonl") is not None
+    return path.is_dir() and lines.named(path, "items.jsonl")
 
 
 def read(path: Path, split: str | None = None, faults: Faults = STRICT) -> Benchmark:
     """Read a release folder. Raises InputError for the first fault, with file, line, field and value; a collecting
-    ``faults`` takes them instead and reading goes on with the next record."""
+    ``faults`` takes them instead and reading goes on with the next record, or file."""
     if split is not None:
         raise InputError(f"a RELATE folder has no query split {split!r}", file=path, mend="leave the split out")
-    items_file, queries_file = lines.require(path, "items.jsonl"), lines.require(path, "queries.jsonl")
+    lines.require_folder(path)
     content, item_ids, query_ids = RecordHash(), Ids("item"), Ids("query")
     warnings: list[str] = []
-    items = _items(items_file, item_ids, content, faults)
-    pairs_file = lines.find(path, "pairs.jsonl")
-    pairs = _pairs(pairs_file, item_ids, content, faults) if pairs_file is not None else ()
-    queries = _queries(queries_file, item_ids, query_ids, content, faults, warnings)
-    ranking = _shipped_bm25(path, item_ids, query_ids, faults)
+    items: tuple[Item, ...] = ()
+    pairs: tuple[Pair, ...] | None = None
+    queries: tuple[Query, ...] = ()
+    ranking: dict[str, tuple[str, ...]] | None = None
     manifest: Record = {}
+    with item_ids.of_file(faults):
+        items = _items(lines.require(path, "items.jsonl"), item_ids, content, faults)
+    with faults:
+        pairs = _pairs(path, item_ids, content, faults)
+    with query_ids.of_file(faults):
+        queries = _queries(lines.require(path, "queries.jsonl"), item_ids, query_ids, content, faults, warnings)
+    with faults:
+        ranking = _shipped_bm25(path, item_ids, query_ids, faults)
     digest = content.hexdigest()
     with faults:
         manifest = _manifest(path, warnings)
-    with faults:
-        _check_hash(path, digest, pairs_file is not None, warnings)
+    if item_ids.whole and query_ids.whole:
+        with faults:
+            _check_hash(path, digest, pairs is not None, warnings)
     name = str(manifest.get("name") or "-".join(filter(None, [_stem(path), str(manifest.get("version") or "")])))
     return Benchmark(
         name=name, version=str(manifest.get("version") or "unversioned"), format="relate", split=None,
         corpus_hash=digest, query_set_id=query_set_id(name, queries), items=items, queries=queries,
-        pairs=pairs, shipped_bm25=ranking, licence=_licence(path, manifest), warnings=tuple(warnings),
+        pairs=pairs or (), shipped_bm25=ranking, licence=_licence(path, manifest), warnings=tuple(warnings),
     )
 
 
@@ -61,7 +69,11 @@ def _items(path: Path, ids: Ids, content: RecordHash, faults: Faults) -> tuple[I
     return tuple(items)
 
 
-def _pairs(path: Path, items: Ids, content: RecordHash, faults: Faults) -> tuple[Pair, ...]:
+def _pairs(folder: Path, items: Ids, content: RecordHash, faults: Faults) -> tuple[Pair, ...] | None:
+    """None where there is no such file."""
+    path = lines.find(folder, "pairs.jsonl")
+    if path is None:
+        return None
     pairs = []
     for number, record in lines.records(path, faults):
         with faults:

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -118,23 +117,23 @@ def test_the_list_ends_at_the_cap_and_says_so(tmp_path: Path, capsys: Capture) -
     assert captured.out == "broken: 200 fault(s), and perhaps more\n" and captured.err.splitlines()[-1].startswith("reading stopped after 200")
 
 
-PLACES: dict[str, tuple[Callable[[Path], object], str]] = {
+PLACES: dict[str, tuple[Any, ...]] = {
     "absent": (lambda p: None, "does not exist"), "empty folder": (lambda p: p.mkdir(), "no benchmark"),
     "pipe": (os.mkfifo, "no benchmark"), "link to nowhere": (lambda p: p.symlink_to("void"), "does not exist"),
     "empty file": (lambda p: p.touch(), "no benchmark"),
-    "folder as items.jsonl": (lambda p: (p / "items.jsonl").mkdir(parents=True), "is not a file"),
+    "folder as items.jsonl": (lambda p: (p / "items.jsonl").mkdir(parents=True), "items.jsonl: is not a file", "has no queries.jsonl"),
     "folder as triplets.json": (lambda p: (p / "triplets.json").mkdir(parents=True), "is not a file"),
     "folder as qrels": (lambda p: (p / "qrels.txt").mkdir(parents=True), "no benchmark"),
-    "pipe as corpus.jsonl": (lambda p: (p.mkdir(), os.mkfifo(p / "corpus.jsonl")), "is not a file"),
+    "pipe as corpus.jsonl": (lambda p: (p.mkdir(), os.mkfifo(p / "corpus.jsonl")), "corpus.jsonl: is not a file", "has no queries.jsonl", "has no qrels"),
 }
 
 
 @pytest.mark.parametrize("name", PLACES)
 def test_what_cannot_be_a_benchmark(tmp_path: Path, capsys: Capture, name: str) -> None:
-    make, problem = PLACES[name]
+    make, *problems = PLACES[name]
     make(tmp_path / "there")
     code, document = report(capsys, tmp_path / "there")
-    assert code == 2 and has(document, (str(tmp_path / "there"), problem))
+    assert code == 2 and has(document, *((str(tmp_path / "there"), problem) for problem in problems))
 
 
 @pytest.mark.parametrize("format", ["polarity", "nevir", "triplets", "falsify-eval", "sts", "trec", "relate", "beir"])
@@ -270,3 +269,32 @@ def test_benchmarks_with_a_broken_one_lists_the_others(tmp_path: Path, monkeypat
     assert main(["benchmarks", "--json"]) == 2
     document = json.loads(capsys.readouterr().out)
     assert [r["name"] for r in document["benchmarks"]] == ["good"] and len(document["broken"]) == 1
+
+
+@pytest.mark.parametrize("broken", ["a folder", "a pipe", "damaged gzip", "too long a line", "absent"])
+@pytest.mark.parametrize("name", ["items.jsonl", "queries.jsonl", "corpus.jsonl"])
+def test_a_file_that_cannot_be_read_hides_no_fault_of_the_others(tmp_path: Path, capsys: Capture, name: str, broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what refers to it is no fault: nobody knows what it holds."""
+    monkeypatch.setattr("observatory.benchmarks.lines.MAX_LINE_BYTES", 200)
+    folder = tmp_path / "set"
+    if name == "corpus.jsonl":
+        (folder / "qrels").mkdir(parents=True)
+        (folder / "corpus.jsonl").touch()
+        (folder / "queries.jsonl").write_text('{"_id": "q", "text": "?"}\n{cut', encoding="utf-8")
+        (folder / "qrels" / "test.tsv").write_text("q\ti\t1\nq\ti\tmany\n", encoding="utf-8")
+        format, others = "beir", [("queries.jsonl", "line 2"), ("test.tsv", "line 2")]
+    else:
+        relate_folder(folder, [item("i", "An item.")], [query("q", "?", None, {"i": 3}), query("q", "Twice?", None, {"i": 3})])
+        (folder / "items.jsonl").open("a").write("[]\n")
+        (folder / "pairs.jsonl").write_text("nonsense\n", encoding="utf-8")
+        (folder / "bm25_scores.jsonl").write_text('{"query_id": "q", "item_id": "i"}\nnonsense\n', encoding="utf-8")
+        format, others = "relate", [("pairs.jsonl", "line 1"), ("bm25_scores.jsonl", "line 2")]
+        others.append(("queries.jsonl", "line 2") if name == "items.jsonl" else ("items.jsonl", "line 2"))
+    path = folder / name
+    path.unlink()
+    {
+        "a folder": path.mkdir, "a pipe": lambda: os.mkfifo(path), "damaged gzip": lambda: path.write_bytes(b"\x1f\x8bno gzip"),
+        "too long a line": lambda: path.write_text('{"id": "' + "x" * 300), "absent": lambda: None,
+    }[broken]()
+    code, document = report(capsys, folder, "--format", format)
+    assert code == 2 and has(document, (f"no {name}",) if broken == "absent" else (name,), *others)
