@@ -12,6 +12,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -41,6 +42,20 @@ def browser() -> Iterator[object]:
         opened = play.chromium.launch(executable_path=path, args=FLAGS)
         yield opened
         opened.close()
+
+
+def settled(page: Any) -> None:
+    """Wait until the page stands still: its script is done, and nothing of the run before is left (it could be found twice)."""
+    page.wait_for_function(
+        """() => document.querySelector('.stApp')?.dataset.testScriptState === 'notRunning' && !document.querySelector('[data-stale="true"]')""",
+        timeout=60_000,
+    )
+
+
+def press(page: Any, button: str) -> None:
+    """Press the button of this name on a page that stands still."""
+    settled(page)
+    page.get_by_role("button", name=button).click()
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ import pytest
 
 from observatory.figures import numbers, theme
 from observatory.store import Store
+from tests.browser.conftest import press, settled
 
 pytestmark = pytest.mark.browser
 
@@ -41,7 +42,7 @@ def open_page(browser: Any, server: str) -> Any:
         page = context.new_page()
         page.goto(server + path)
         page.wait_for_selector(wait, timeout=60_000, state="attached")
-        page.wait_for_function("!document.querySelector('[data-testid=\"stStatusWidget\"]')", timeout=60_000)
+        settled(page)
         return page
 
     yield opened
@@ -97,7 +98,7 @@ def test_a_clicked_bar_opens_its_queries_and_the_link_restores_them(open_page: A
     expected = Store(store_folder, ()).queries_in_bin(row.set_id, index, width)
     assert len(expected) == n
     page.wait_for_selector(f"text={n} queries under bm25")
-    page.get_by_role("button", name="Next query").click()
+    press(page, "Next query")
     page.wait_for_selector(".st-key-opened-query")
     page.wait_for_function("new URL(location).searchParams.has('query')")
     first = expected.iloc[0]
@@ -183,16 +184,16 @@ def test_an_exported_picture_carries_its_descriptor(open_page: Any, store_folder
 @pytest.mark.parametrize(("button", "mark"), [("Margins as CSV", "# observatory-descriptors"), ("Figure as HTML", "negative_set_descriptor")])
 def test_exported_files_carry_their_descriptors(open_page: Any, store_folder: Path, button: str, mark: str) -> None:
     page = open_page("/margins", BARS)
-    page.get_by_role("button", name="Export what is shown").click()
+    press(page, "Export what is shown")
     with page.expect_download() as download:
-        page.get_by_role("button", name=button).click()
+        press(page, button)
     text = Path(download.value.path()).read_text(encoding="utf-8")
     assert mark in text and row_of(store_folder, "bm25").corpus_hash in text
 
 
 def test_a_chip_opens_the_card_with_yaml(open_page: Any, store_folder: Path) -> None:
     page = open_page("/")
-    page.get_by_role("button", name="corpus ").click()
+    press(page, "corpus ")
     dialog = page.get_by_role("dialog")
     dialog.get_by_role("tab", name="YAML").click()
     dialog.locator("text=negative_set_descriptor").wait_for()

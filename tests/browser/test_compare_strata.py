@@ -10,6 +10,7 @@ import pytest
 
 from observatory.figures import theme
 from observatory.store import Store
+from tests.browser.conftest import press
 from tests.browser.test_app import PLOT, open_page, parameters, row_of, see_cells  # noqa: F401
 
 pytestmark = pytest.mark.browser
@@ -97,7 +98,7 @@ def test_a_clicked_bar_lists_its_queries(open_page: Any, store_folder: Path) -> 
     expected = Store(store_folder, ()).pair_queries(base, other, index=index, width=width)
     assert len(expected) == n
     page.wait_for_selector(f"text={n} queries with a difference in")
-    page.get_by_role("button", name="Next query").click()
+    press(page, "Next query")
     page.wait_for_selector(".st-key-opened-pair")
     assert expected.iloc[0]["reference_before"] in page.locator(".st-key-opened-pair").inner_text()
 
@@ -108,7 +109,7 @@ def test_a_clicked_stratum_lists_its_queries_and_the_link_restores_it(open_page:
     click(page, 0, [set_id, "harbour"], "stratum")
     expected = Store(store_folder, ()).queries_in_stratum(set_id, "domain", "harbour")
     page.wait_for_selector(f"text={len(expected)} queries under bm25")
-    page.get_by_role("button", name="Next query").click()
+    press(page, "Next query")
     page.wait_for_selector(".st-key-opened-query")
     assert expected.iloc[0]["reference"] in page.locator(".st-key-opened-query").inner_text()
     page.wait_for_function("new URL(location).searchParams.has('query')")
@@ -122,7 +123,7 @@ def test_a_stratum_of_two_sets_leads_to_both_sides(open_page: Any, store_folder:
     click(page, 0, [other, "library"], "stratum")
     expected = Store(store_folder, ()).pair_queries(base, other, stratum=("domain", "library"))
     page.wait_for_selector(f"text={len(expected)} queries with domain library")
-    page.get_by_role("button", name="Next query").click()
+    press(page, "Next query")
     page.wait_for_selector(".st-key-opened-pair")
     page.wait_for_function("new URL(location).searchParams.has('pair')")
     restored = again(page, open_page, ".st-key-opened-pair")
@@ -151,7 +152,7 @@ def test_an_exported_comparison_carries_both_descriptors(open_page: Any, store_f
     page = open_page("/compare")
     page.get_by_role("button", name="Export what is shown").first.click()
     with page.expect_download() as download:
-        page.get_by_role("button", name="Margins as CSV").click()
+        press(page, "Margins as CSV")
     from observatory.exports import read_csv
 
     descriptors, rows = read_csv(Path(download.value.path()))

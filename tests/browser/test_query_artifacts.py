@@ -12,7 +12,7 @@ import pytest
 
 from observatory import archives
 from observatory.store import Store
-from tests.browser.conftest import serving
+from tests.browser.conftest import press, serving, settled
 from tests.conftest import ROOT
 from tests.pages.conftest import HOSTILE
 
@@ -53,7 +53,7 @@ def open_page(browser: Any, address: str) -> Any:
         page = context.new_page()
         page.goto(address + path)
         page.locator(wait).first.wait_for(timeout=60_000)
-        page.wait_for_function("!document.querySelector('[data-testid=\"stStatusWidget\"]')", timeout=60_000)
+        settled(page)
         return page
 
     yield opened
@@ -93,7 +93,7 @@ def test_a_deep_link_opens_a_query_and_the_arrow_goes_to_the_next(open_page: Any
     page.wait_for_function("id => new URL(location).searchParams.get('q') === id", arg=order[4])
     page.keyboard.press("ArrowLeft")
     page.get_by_role("heading", name=f"Query {order[3]}", exact=True).wait_for()
-    page.get_by_role("button", name="Next").click()
+    press(page, "Next")
     page.wait_for_function("id => new URL(location).searchParams.get('q') === id", arg=order[4])
     again = open_page(page.url.split(urlsplit(page.url).netloc)[1], SECTIONS)
     again.get_by_role("heading", name=f"Query {order[4]}", exact=True).wait_for()
@@ -136,18 +136,18 @@ def test_an_upload_is_imported_and_its_page_opened(open_page: Any, store: Path, 
     page = open_page("/artifacts?part=Import", ".st-key-import-by-upload")
     page.locator('input[type="file"]').set_input_files(str(tmp_path / "row.zip"))
     page.get_by_text("row.zip").first.wait_for()
-    page.get_by_role("button", name="Check and import").click()
+    press(page, "Check and import")
     page.get_by_text("Imported: published-row-1.8").wait_for()
     page.get_by_role("heading", name="Row 1.8, all-mpnet-base-v2").wait_for()
     assert (store / ROW.name / "lock.json").read_bytes() == (ROW / "lock.json").read_bytes()
-    page.get_by_role("button", name="Verify now").click()
+    press(page, "Verify now")
     page.get_by_text("match lock.json").wait_for()
-    page.get_by_role("button", name="Export").click()
+    press(page, "Export")
     with page.expect_download() as download:
-        page.get_by_role("button", name="The artifact as zip").click()
+        press(page, "The artifact as zip")
     assert Path(download.value.path()).read_bytes() == archives.pack(ROW)
     page.get_by_role("link", name="Published").click()
-    page.get_by_role("button", name="Open in Overview").click()
+    press(page, "Open in Overview")
     page.get_by_role("heading", name="Mean margins of all-mpnet-base-v2").wait_for()
 
 
@@ -159,7 +159,7 @@ def test_a_refused_upload_shows_its_faults_and_is_not_kept(open_page: Any, store
     page = open_page("/artifacts?part=Import", ".st-key-import-by-upload")
     page.locator('input[type="file"]').set_input_files(str(tmp_path / "bad.zip"))
     page.get_by_text("bad.zip").first.wait_for()
-    page.get_by_role("button", name="Check and import").click()
+    press(page, "Check and import")
     page.get_by_text("It was not kept").wait_for()
     see_cells(page, "scorer.dtype", "Field required")
     assert sorted(p.name for p in store.iterdir()) == before

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.browser.conftest import settled
 from tests.browser.test_app import open_page  # noqa: F401
 
 pytestmark = pytest.mark.browser
@@ -18,11 +19,9 @@ def ready(page: Any, step: int) -> None:
     is as late as the figure (the last step has none, and by then the keys are heard).
     """
     page.wait_for_selector(f"text=Step {step} of 6", timeout=60_000)
-    page.wait_for_function(
-        """figure => document.querySelector('.stApp').dataset.testScriptState === 'notRunning'
-             && !document.querySelector('[data-stale="true"]') && (!figure || document.querySelector('.js-plotly-plot .main-svg'))""",
-        arg=step < 6, timeout=60_000,
-    )
+    settled(page)
+    if step < 6:
+        page.wait_for_selector(".js-plotly-plot .main-svg", timeout=60_000)
     page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 100))))")
 
 
