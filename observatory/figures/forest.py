@@ -107,7 +107,7 @@ def _label(name: str, dots: Sequence[Dot], chosen: bool) -> str:
     size = counts[0] if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
     mark = (", small" if any(d.small for d in dots) else "") + (", no interval" if any(d.low is None for d in dots) else "")
     head = f"<b>{theme.safe(short)}</b>" if chosen else theme.safe(short)
-    return f"{head}<br><span style='font-size:12px'>n = {size}{mark}</span>"
+    return f"{head}<br>n = {size}{mark}"
 
 
 def _n(n: int | str) -> str:

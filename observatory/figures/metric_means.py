@@ -58,7 +58,7 @@ def _dots(cells: Sequence[Cell], names: Mapping[str, str], chosen: str | None, c
 def _label(name: str, n: int, chosen: bool) -> str:
     short = name if len(name) <= LABEL else name[: LABEL - 1] + "…"
     head = f"<b>{theme.safe(short)}</b>" if chosen else theme.safe(short)
-    return f"{head}<br><span style='font-size:12px'>n = {numbers.count(n)}</span>"
+    return f"{head}<br>n = {numbers.count(n)}"
 
 
 def written(cell: Cell) -> str:

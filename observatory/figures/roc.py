@@ -119,4 +119,4 @@ def _drifts(rows: Sequence[Operating], marked: str | None, colours: Mode) -> go.
 
 def _label(d: Operating, marked: bool) -> str:
     short = theme.safe(d.name if len(d.name) <= LABEL else d.name[: LABEL - 1] + "…")
-    return f"{'<b>' if marked else ''}{short}{'</b>' if marked else ''}<br><span style='font-size:12px'>n = {numbers.count(d.n)}</span>"
+    return f"{'<b>' if marked else ''}{short}{'</b>' if marked else ''}<br>n = {numbers.count(d.n)}"
