@@ -36,7 +36,7 @@ def mean_margins(sets: Sequence[Described], colours: Mode) -> go.Figure:
     figure.update_xaxes(range=[low, high], title_text=f"mean margin ({theme.safe(', '.join(sorted(metrics)))})")
     figure.update_yaxes(range=[len(groups) - 0.5, -0.85], showticklabels=False, showgrid=False, ticks="")
     theme.fixed(figure, 8)
-    figure.update_layout(showlegend=True, margin_t=62)
+    figure.update_layout(showlegend=True, margin_t=62, margin_l=26, margin_r=26)  # half a tick label: one that does not fit is left out
     return figure
 
 
@@ -99,7 +99,7 @@ def _expectation(figure: go.Figure, s: Described, look: theme.Style, y: float) -
         return
     figure.add_trace(
         go.Scatter(
-            x=[expected.mean_margin], y=[y], mode="markers", name="exact expectation over all random draws, ± 1 sd",
+            x=[expected.mean_margin], y=[y], mode="markers", name="exact expectation, ± 1 sd of a draw",
             marker={"symbol": "diamond-open", "size": 10, "color": look.colour, "line": {"width": 2}},
             error_x={"type": "data", "array": [expected.sd_of_mean_margin], "thickness": 1.5, "width": 4, "color": look.colour},
             customdata=[[s.set_id]], selected={"marker": {"opacity": 1}}, unselected={"marker": {"opacity": 1}},
