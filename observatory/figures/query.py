@@ -76,7 +76,7 @@ def scores(answers: Sequence[Answer], names: dict[str, str], colours: Mode) -> g
     right = positive - low > 0.6 * (high - low)
     figure.add_annotation(
         x=positive, xref="x", y=1, yref="paper", yanchor="bottom", xanchor="right" if right else "left", showarrow=False,
-        text=f"reference positive {positive:.4f} = tie", font={"size": theme.TEXT_SIZE, "color": colours.ink},
+        text=f"positive {positive:.4f} = tie", font={"size": theme.TEXT_SIZE, "color": colours.ink},
     )
     scorer = answers[0].set
     figure.update_xaxes(range=[low, high], title_text=f"score of {theme.safe(scorer.model)} ({theme.safe(scorer.metric)})")
