@@ -103,21 +103,22 @@ def listed(set_id: str, rows: pd.DataFrame, place: str) -> None:
         selection_default={"selection": {"rows": [] if at is None else [at]}}, height=min(420, 38 + 35 * len(frame)),
         column_config={c: st.column_config.TextColumn(alignment="right" if c in right else "left") for c in frame.columns},
     )
-    _step(ids, at, key)
+    step(ids, at, key, "query")
     if at is not None:
         _query(set_id, rows.iloc[at])
 
 
-def _step(ids: list[str], at: int | None, key: str) -> None:
+def step(ids: Sequence[str], at: int | None, key: str, name: str) -> None:
+    """Buttons and arrow keys to the previous and the next row of the table ``key``, whose opened one the URL has under ``name``."""
+
     def go(to: int) -> None:
         st.session_state[key] = {"selection": {"rows": [to], "columns": [], "cells": []}}
-        url.changed(query=ids[to])
+        url.changed(**{name: ids[to]})
 
     with st.container(horizontal=True, vertical_alignment="center"):
         before, after = (at or 0) - 1, 0 if at is None else at + 1
         st.button("Previous query", shortcut="Left", disabled=before < 0, on_click=go, args=(before,), icon=":material/arrow_back:")
-        st.button("Next query", shortcut="Right", disabled=after >= len(ids), on_click=go, args=(after,),
-                  icon=":material/arrow_forward:")
+        st.button("Next query", shortcut="Right", disabled=after >= len(ids), on_click=go, args=(after,), icon=":material/arrow_forward:")
         if at is not None:
             st.text(f"{numbers.count(at + 1)} of {numbers.count(len(ids))}")
 

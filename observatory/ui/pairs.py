@@ -10,7 +10,7 @@ import streamlit as st
 
 from observatory.figures import numbers
 from observatory.figures.described import Described
-from observatory.ui import compare_readers, readers, url
+from observatory.ui import compare_readers, drawer, readers, url
 
 Pair = tuple[Described, Described]
 Names = tuple[str, str]
@@ -70,7 +70,7 @@ def listed(rows: pd.DataFrame, pair: Pair, names: Names, same_unit: bool, what: 
     key = f"pairs {pair[0].set_id} {pair[1].set_id} {place}"
     if len(rows):
         _table(rows, names, same_unit, at, key, lambda i: url.changed(pair=None if i is None else ids[i]))
-        _step(ids, at, key)
+        drawer.step(ids, at, key, "pair")
     if wanted is None:
         return
     mine = rows.iloc[[at]] if at is not None else compare_readers.pair_queries(pair[0].set_id, pair[1].set_id, query_id=wanted)
@@ -114,19 +114,6 @@ def _contrast(rows: pd.DataFrame, same_unit: bool) -> Sequence[str]:
     if same_unit:
         return [numbers.margin(v) for v in rows["difference"]]
     return [f"{100 * a:.0f}% to {100 * b:.0f}%" for a, b in zip(rows["before_rank"], rows["after_rank"], strict=True)]
-
-
-def _step(ids: list[str], at: int | None, key: str) -> None:
-    def go(to: int) -> None:
-        st.session_state[key] = {"selection": {"rows": [to], "columns": [], "cells": []}}
-        url.changed(pair=ids[to])
-
-    with st.container(horizontal=True, vertical_alignment="center"):
-        before, after = (at or 0) - 1, 0 if at is None else at + 1
-        st.button("Previous query", shortcut="Left", disabled=before < 0, on_click=go, args=(before,), icon=":material/arrow_back:")
-        st.button("Next query", shortcut="Right", disabled=after >= len(ids), on_click=go, args=(after,), icon=":material/arrow_forward:")
-        if at is not None:
-            st.text(f"{numbers.count(at + 1)} of {numbers.count(len(ids))}")
 
 
 def _card(row: pd.Series, pair: Pair, names: Names, same_unit: bool) -> None:
