@@ -15,8 +15,24 @@ from observatory.figures.described import Described, labels
 from observatory.ui import readers
 from observatory.ui.text import plain
 
+_OPEN = "card open"
 
-@st.dialog("Negative-set descriptor", width="large")
+
+def open_by(name: str) -> None:
+    """A chip asks for the card. It stays until somebody closes it: a page may run again on its own meanwhile."""
+    st.session_state[_OPEN] = (_page(), name)
+
+
+def opened_by(name: str) -> bool:
+    """Whether the chip of that name has the card open on this page."""
+    return st.session_state.get(_OPEN) == (_page(), name)
+
+
+def _page() -> str:
+    return (st.context.url or "").partition("?")[0]
+
+
+@st.dialog("Negative-set descriptor", width="large", on_dismiss=lambda: st.session_state.pop(_OPEN, None))
 def show(sets: Sequence[Described], first: Described) -> None:
     """Choose one of the shown sets, at first ``first``, and read its descriptor."""
     names = labels(sets)

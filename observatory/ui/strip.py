@@ -34,7 +34,8 @@ def draw(sets: Sequence[Described]) -> None:
 def _chip(key: str, text: str, sets: Sequence[Described], first: Described | None = None, missing: bool = False) -> None:
     """One chip; the card opens at the set that it is about."""
     name = f"chip-missing-{key}" if missing and not key.startswith("missing") else f"chip-{key}"
-    if st.button(plain(text), key=name, help="Open the descriptor"):
+    st.button(plain(text), key=name, help="Open the descriptor", on_click=card.open_by, args=(name,))
+    if card.opened_by(name):
         card.show(list(sets), first or sets[0])
 
 

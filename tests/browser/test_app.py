@@ -198,3 +198,9 @@ def test_a_chip_opens_the_card_with_yaml(open_page: Any, store_folder: Path) -> 
     dialog.get_by_role("tab", name="YAML").click()
     dialog.locator("text=negative_set_descriptor").wait_for()
     assert row_of(store_folder, "random").corpus_hash in dialog.inner_text()
+    page.keyboard.press("Escape")
+    dialog.wait_for(state="detached")
+    page.get_by_role("tab", name="Accounting").click()
+    page.wait_for_function("new URL(location).searchParams.size > 0")
+    settled(page)
+    assert dialog.count() == 0, "a card that was closed stays closed"

@@ -46,6 +46,17 @@ def test_a_small_store_is_shown_with_its_descriptor(page: str, point: Point, mea
     assert NUMBER.search(words(test)) is not None
 
 
+def test_an_open_card_outlives_a_run_that_nobody_asked_for(point: Point, measured: Path) -> None:
+    """A page may run again on its own while the card is open: when its figure is drawn, or when the theme changes."""
+    point(measured)
+    test = app("pages/margins.py")
+    assert not any(box.label == "Negative set" for box in test.selectbox)
+    next(b for b in test.button if (b.key or "").startswith("chip-corpus")).click().run()
+    assert any(box.label == "Negative set" for box in test.selectbox)
+    test.run()
+    assert any(box.label == "Negative set" for box in test.selectbox) and not test.exception
+
+
 @pytest.mark.parametrize("page", SELECTED)
 def test_refused_numbers_never_appear_and_published_ones_say_what_is_missing(
     page: str, point: Point, refused_and_published: Path, measured: Path
