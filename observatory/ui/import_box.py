@@ -33,8 +33,8 @@ def draw() -> None:
             f"A zip or tar.gz of one artifact folder: at most {LIMITS.packed // mib} MiB packed, {LIMITS.unpacked // mib} MiB "
             f"unpacked, {LIMITS.one_file // mib} MiB a file, {LIMITS.files} files. It is checked before it is kept."
         )
-        st.file_uploader("Archive", ["zip", "gz", "tgz"], key=_FILE, max_upload_size=LIMITS.packed // mib)
-        st.button("Check and import", on_click=_receive, icon=":material/upload:")
+        file = st.file_uploader("Archive", ["zip", "gz", "tgz"], key=_FILE, max_upload_size=LIMITS.packed // mib)
+        st.button("Check and import", disabled=file is None, on_click=_receive, icon=":material/upload:")
     st.text("On the command line: .venv/bin/observatory ingest FOLDER")
 
 
